@@ -1,0 +1,58 @@
+"""Where the course's files lie, and how every file is written: whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+ARTIFACTS_VARIABLE = "GPUUTIL_ARTIFACTS"
+
+
+def repository_root() -> Path:
+    """The folder that holds `notebooks/`, `data/` and this package."""
+    return Path(__file__).resolve().parents[1]
+
+
+def data_dir() -> Path:
+    """The folder `data/` that ships with the course; nothing is ever written there."""
+    return repository_root() / "data"
+
+
+def artifacts_dir() -> Path:
+    """The folder below which everything a notebook writes goes. It need not exist yet.
+
+    `artifacts/` in the repository, or what the environment variable GPUUTIL_ARTIFACTS names.
+    """
+    named = os.environ.get(ARTIFACTS_VARIABLE)
+    return Path(named).expanduser().resolve() if named else repository_root() / "artifacts"
+
+
+def write_whole(path: str | Path, content: str | bytes) -> Path:
+    """Write `content` so that `path` holds either all of it or what it held before.
+
+    A temporary file in the same folder is written, flushed to the disk and moved over `path`.
+    Text is encoded as UTF-8, line endings as given. Missing parent folders are made.
+
+    Raises:
+        PermissionError, OSError: with the folder named and what to do; `path` is as it was.
+    """
+    path = Path(path)
+    raw = content.encode("utf-8") if isinstance(content, str) else content
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as stream:
+            stream.write(raw)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise type(error)(
+            f"{path} could not be written ({error.strerror or error}). Free some space or make the "
+            f"folder {path.parent} writable, or set {ARTIFACTS_VARIABLE} to a folder that is."
+        ) from error
+    return path

@@ -1,0 +1,1 @@
+"""What measures: the machine, and the time something takes."""
