@@ -1,0 +1,1 @@
+"""What teaches: lessons, notes, figures and exercises. It measures nothing."""

@@ -1,0 +1,1 @@
+"""One module of checks per lesson; `answers` holds what they share."""

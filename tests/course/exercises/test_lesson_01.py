@@ -1,0 +1,43 @@
+"""The order of a step in two halves is judged by the weights it leaves, and no state is touched."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+import torch
+
+from gpuutil_helpers.course.exercises import lesson_01
+
+
+def verdict(order: object, capsys: pytest.CaptureFixture) -> str:
+    lesson_01.check_order(order)
+    return capsys.readouterr().out
+
+
+def test_of_all_orders_of_four_lines_only_those_that_equal_a_full_step_pass(capsys):
+    passed = {
+        "".join(order)
+        for order in permutations("ABCDEF", 4)
+        if ": yes" in verdict("".join(order), capsys)
+    }
+    empty_first = {"CDBA", "CBDA", "EDBA", "EBDA"}
+    either_step = {order.replace("A", "F") for order in empty_first}
+    assert passed == empty_first | either_step
+
+
+def test_emptying_twice_before_the_halves_does_no_harm(capsys):
+    assert ": yes" in verdict("CEDBA", capsys)
+
+
+@pytest.mark.parametrize("typed", ["c d b a", "C, D, B, A", "cdba"])
+def test_the_letters_may_be_typed_in_any_way(typed, capsys):
+    assert ": yes" in verdict(typed, capsys)
+
+
+def test_the_readers_random_numbers_go_on_as_if_nothing_had_run(capsys):
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    verdict("CDBA", capsys)
+    assert torch.equal(torch.rand(2), expected)
