@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -43,14 +42,15 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(raw)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        finally:  # an interrupt too leaves nothing behind
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise type(error)(
             f"{path} could not be written ({error.strerror or error}). Free some space or make the "
             f"folder {path.parent} writable, or set {ARTIFACTS_VARIABLE} to a folder that is."
