@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 OLDEST = (3, 11)
 WINDOWS = os.name == "nt"
@@ -184,7 +185,9 @@ def version_inside() -> "str | None":
     return said.decode().strip()
 
 
-def build(found: str, wanted: "list[str]", source: "list[str]", cpu: bool, handle) -> None:
+def build(
+    found: str, wanted: "list[str]", source: "list[str]", cpu: bool, handle: "IO[str]"
+) -> None:
     """Bring .venv from the state found to "ready". Meanwhile it has no stamp."""
     said = stamp() if found != "everything" else {}
     with contextlib.suppress(FileNotFoundError):
@@ -224,7 +227,7 @@ def write_stamp(content: "dict[str, object]") -> None:
     part.replace(READY)
 
 
-def make_environment(handle) -> None:
+def make_environment(handle: "IO[str]") -> None:
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -238,7 +241,7 @@ def make_environment(handle) -> None:
         print(".venv is unfinished, broken or not made by start.py: it is made anew.")
     print(f"Making the environment {VENV}")
     base = getattr(sys, "_base_executable", None) or sys.executable
-    child([base, "-m", "venv", "--clear", str(VENV)], handle)
+    child([base, "-m", "venv", "--clear", str(VENV)], handle, {})
 
 
 def check_space(source: "list[str]", cpu: bool) -> None:
@@ -269,7 +272,7 @@ def lock():
         yield handle
 
 
-def locked(handle) -> bool:
+def locked(handle: "IO[str]") -> bool:
     try:
         if WINDOWS:
             import msvcrt
@@ -284,7 +287,7 @@ def locked(handle) -> bool:
     return True
 
 
-def pip(arguments: "list[str]", handle) -> None:
+def pip(arguments: "list[str]", handle: "IO[str]") -> None:
     scratch = VENV / "tmp"  # gigabytes pass through, and the system's /tmp may be small, or memory
     scratch.mkdir(exist_ok=True)
     try:
@@ -293,13 +296,13 @@ def pip(arguments: "list[str]", handle) -> None:
         shutil.rmtree(str(scratch), ignore_errors=True)
 
 
-def child(command: "list[str]", handle, settings: "dict[str, str] | None" = None) -> None:
+def child(command: "list[str]", handle: "IO[str]", extra: "dict[str, str]") -> None:
     """Run one step of the set-up, its errors passing through; raises StartError when it fails.
 
     It inherits the lock, so that after a kill of this process the next one waits for the step.
     """
     keep = {} if WINDOWS else {"pass_fds": (handle.fileno(),)}
-    surroundings = dict(environment(), **(settings or {}))
+    surroundings = dict(environment(), **extra)
     errors = []
     with subprocess.Popen(command, env=surroundings, stderr=subprocess.PIPE, **keep) as process:
         try:

@@ -47,7 +47,7 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
                 stream.write(raw)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.replace(temporary, path)
+            temporary.replace(path)
         finally:  # an interrupt too leaves nothing behind
             temporary.unlink(missing_ok=True)
     except OSError as error:

@@ -28,7 +28,10 @@ class StepFacts:
     Attributes:
         changes_weights: each call left other weights than it found.
         zeroes_gradients: no gradient of the first call was left when the second one's arrived.
-        steps_after_backward: at `optimizer.step()`, the gradients of the same call were there.
+        runs_backward: gradients arrived in each call.
+        calls_step: `optimizer.step()` ran in each call.
+        steps_after_backward: at each step, the gradients of the same call had arrived.
+        gradients_at_step: at each step there were gradients, not emptied ones.
         returns_loss: each call returned a float, the batch's cross entropy before the step.
         returned: what the last call returned, in words.
         in_training_mode: the network computed in training mode, and was left in it.
@@ -38,12 +41,20 @@ class StepFacts:
 
     changes_weights: bool = False
     zeroes_gradients: bool = False
+    runs_backward: bool = False
+    calls_step: bool = False
     steps_after_backward: bool = False
+    gradients_at_step: bool = False
     returns_loss: bool = False
     returned: str = "nothing"
     in_training_mode: bool = False
     same_as_reference: bool = False
     error: str | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether the step does what the reference does and reports it rightly."""
+        return self.same_as_reference and self.returns_loss and self.in_training_mode
 
 
 @dataclass
@@ -52,7 +63,8 @@ class _Call:
 
     fresh_gradients: list[bool] = field(default_factory=list)
     modes: list[bool] = field(default_factory=list)
-    steps_with_gradients: list[bool] = field(default_factory=list)
+    arrived_at_step: list[bool] = field(default_factory=list)
+    filled_at_step: list[bool] = field(default_factory=list)
     changed: bool = False
     expected_loss: float = math.nan
     returned: object = None
@@ -76,13 +88,13 @@ def probe(train_step: TrainStep) -> StepFacts:
         return StepFacts(
             changes_weights=all(call.changed for call in calls),
             zeroes_gradients=calls[-1].fresh_gradients[:1] == [True],
-            steps_after_backward=all(
-                call.steps_with_gradients and all(call.steps_with_gradients) for call in calls
-            ),
+            runs_backward=all(call.fresh_gradients for call in calls),
+            calls_step=all(call.arrived_at_step for call in calls),
+            steps_after_backward=all(_always(call.arrived_at_step) for call in calls),
+            gradients_at_step=all(_always(call.filled_at_step) for call in calls),
             returns_loss=all(_is_loss(call) for call in calls),
             returned=_in_words(calls[-1].returned),
-            in_training_mode=model.training
-            and all(call.modes and all(call.modes) for call in calls),
+            in_training_mode=model.training and all(_always(call.modes) for call in calls),
             same_as_reference=all(
                 torch.allclose(ours, theirs, rtol=1e-4, atol=1e-6)
                 for ours, theirs in zip(reference, model.parameters(), strict=True)
@@ -111,8 +123,9 @@ def _watch(train_step: TrainStep, model: nn.Module, batches: list) -> list[_Call
         calls[-1].fresh_gradients.append(first.grad is None or not bool(first.grad.any()))
 
     def before_step(*_: object) -> None:
-        there = any(p.grad is not None and bool(p.grad.any()) for p in parameters)
-        calls[-1].steps_with_gradients.append(there)
+        filled = any(p.grad is not None and bool(p.grad.any()) for p in parameters)
+        calls[-1].arrived_at_step.append(bool(calls[-1].fresh_gradients))
+        calls[-1].filled_at_step.append(filled)
 
     for images, labels in batches:
         expected = copy.deepcopy(model.train())
@@ -151,6 +164,11 @@ def _undisturbed() -> Iterator[None]:
         np.random.set_state(numpy)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
+
+
+def _always(seen: list[bool]) -> bool:
+    """True where it was seen at least once and never otherwise."""
+    return bool(seen) and all(seen)
 
 
 def _is_loss(call: _Call) -> bool:

@@ -33,12 +33,13 @@ class ScriptRun:
 
     Attributes:
         path: the script.
-        finished: False while the function's body is only `...`; then nothing was written or run.
+        finished: False while the function's body is only `...`; then nothing was tried.
         returncode: of the script; None when it was not run, or was stopped for taking too long.
         output: what the script printed.
         error: the last line of the script's complaint, or None.
         history: the epochs as in `History.frame`, or None when this run wrote none.
-        facts: what the function did to a tiny network, or None when it was not tried.
+        facts: what the function did to a tiny network, or None when it was not tried. Where they
+            are not sound, the script was neither written nor run.
     """
 
     path: Path
@@ -56,7 +57,7 @@ def complete_train_script(
     epochs: int | None = None,
     timeout_s: float = 120,
 ) -> ScriptRun:
-    """Try the reader's `train_step`, put it into their train.py, run that, and say what came of it.
+    """Try the reader's `train_step`; if it is sound, put it into their train.py and run that.
 
     Args:
         train_step: takes (model, images, labels, optimizer) and returns the loss as a float.
@@ -74,6 +75,8 @@ def complete_train_script(
     if is_unfinished(source):
         return ScriptRun(path, finished=False)
     facts = probe(train_step)
+    if not facts.sound:
+        return ScriptRun(path, finished=True, facts=facts)
     write_train_script(train_step, folder)
     history_path = path.with_name("history.csv")
     before = _stamp(history_path)

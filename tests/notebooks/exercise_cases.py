@@ -98,7 +98,15 @@ _TRAIN_STEP = Case(
             },
         ),
         Misconception("a name that does not exist", solution={"loss.item()": "losses.item()"}),
+        Misconception(
+            "a name of the notebook alone",
+            solution={
+                "def train_step": "scale = 1.0\n\n\ndef train_step",
+                "loss.item()": "scale * loss.item()",
+            },
+        ),
     ),
+    wrong_types=(),  # values in the place of a function's body mean nothing
     twice=False,
 )
 

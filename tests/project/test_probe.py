@@ -135,7 +135,10 @@ def backward_twice(model, images, labels, optimizer):
 ALL = {
     "changes_weights",
     "zeroes_gradients",
+    "runs_backward",
+    "calls_step",
     "steps_after_backward",
+    "gradients_at_step",
     "returns_loss",
     "in_training_mode",
     "same_as_reference",
@@ -152,24 +155,33 @@ ALL = {
         (no_zero_grad, {"zeroes_gradients", "same_as_reference"}),
         (
             zero_between_backward_and_step,
-            {"steps_after_backward", "changes_weights", "same_as_reference"},
+            {"gradients_at_step", "changes_weights", "same_as_reference"},
         ),
-        (step_before_backward, {"steps_after_backward", "changes_weights", "same_as_reference"}),
+        (
+            step_before_backward,
+            {"steps_after_backward", "gradients_at_step", "changes_weights", "same_as_reference"},
+        ),
         (
             step_first_with_old_gradients,
-            ALL - {"zeroes_gradients", "in_training_mode"},
+            ALL - {"zeroes_gradients", "in_training_mode", "runs_backward", "calls_step"},
         ),
         (
             no_backward,
-            {"zeroes_gradients", "steps_after_backward", "changes_weights", "same_as_reference"},
+            ALL - {"calls_step", "returns_loss", "in_training_mode"},
         ),
-        (no_step, {"steps_after_backward", "changes_weights", "same_as_reference"}),
+        (
+            no_step,
+            ALL - {"zeroes_gradients", "runs_backward", "returns_loss", "in_training_mode"},
+        ),
         (returns_a_tensor, {"returns_loss"}),
         (returns_nothing, {"returns_loss"}),
         (returns_the_loss_from_afterwards, {"returns_loss"}),
         (evaluation_mode, {"in_training_mode", "same_as_reference", "returns_loss"}),
         (another_loss, {"returns_loss", "same_as_reference"}),
-        (own_optimizer, {"steps_after_backward", "same_as_reference"}),
+        (
+            own_optimizer,
+            {"calls_step", "steps_after_backward", "gradients_at_step", "same_as_reference"},
+        ),
         (backward_twice, {"same_as_reference"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -178,6 +190,7 @@ def test_each_mistake_has_its_facts(train_step, untrue):
     facts = probe(train_step)
     assert {name for name in ALL if not getattr(facts, name)} == untrue
     assert facts.error is None
+    assert facts.sound == (not untrue)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 import torch.nn.functional as F
 
 from gpuutil_helpers.files import artifacts_dir, repository_root
@@ -292,6 +293,19 @@ def test_an_unfinished_function_is_not_written_and_not_run(tmp_path):
     before = (tmp_path / "train.py").read_bytes()
     assert complete_train_script(stub(), tmp_path).output == ""
     assert (tmp_path / "train.py").read_bytes() == before
+
+
+def test_a_step_that_is_wrong_is_told_by_its_facts_and_neither_written_nor_run(tmp_path):
+    def train_step(model, images, labels, optimizer):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    run = complete_train_script(train_step, tmp_path)
+    assert (run.finished, run.returncode, run.history) == (True, None, None)
+    assert not run.facts.zeroes_gradients
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_cpu_takes_pytorch_alone_from_pytorchs_own_index(new_course, monkeypatch
     start = new_course.module()
     steps = []
 
-    def child(command, handle, settings=None):
+    def child(command, handle, extra):
         steps.append(command[3:])
         start.VENV.mkdir(exist_ok=True)
 

@@ -66,25 +66,29 @@ def check_train_script(run: object) -> None:
 
 
 def _step_hint(facts: object) -> str | None:
+    """The first thing that is not as it should be, as a question."""
     if facts.error is not None:
         kind = facts.error.partition(":")[0]
         return f"it stopped with {kind}: which line, and is each of its names an argument or F?"
-    if not facts.steps_after_backward:
-        return "which gradients does the optimizer find when it steps: this batch's?"
-    if not facts.changes_weights:
-        return "compare a weight before and after: which call should have moved it?"
-    if not facts.zeroes_gradients:
-        return "at the second batch, what is left in the gradients of the first?"
-    if not facts.in_training_mode:
-        return "in which mode does the network run inside your step, and who set it?"
-    if not facts.returns_loss:
-        return f"it returned {facts.returned}: is that this batch's loss before the step, a float?"
-    if not facts.same_as_reference:
-        return "which loss do you minimise: the mean cross entropy of the batch, once?"
-    return None
+    questions = (
+        (facts.runs_backward, "which call fills the gradients, and does your step make it?"),
+        (facts.calls_step, "compare a weight before and after: which call should have moved it?"),
+        (facts.steps_after_backward, "when the optimizer steps, has this batch had its say?"),
+        (facts.gradients_at_step, "what is left in the gradients when the optimizer looks?"),
+        (facts.zeroes_gradients, "at the second batch, what do the gradients hold of the first?"),
+        (facts.in_training_mode, "in which mode does the network run in your step, and why?"),
+        (
+            facts.returns_loss,
+            f"it returned {facts.returned}: is that the batch's mean loss before the step, a float?",
+        ),
+        (facts.same_as_reference, "which loss do you minimise, and how often per batch?"),
+    )
+    return next((question for fine, question in questions if not fine), None)
 
 
 def _script_hint(run: object) -> str | None:
+    if run.error is not None and run.error.startswith("NameError"):
+        return "train.py stopped with a NameError: which name does your step use from elsewhere?"
     if run.error is not None:
         return "your step is right and train.py stopped: which line of it did you change?"
     if run.history is None or "validation_accuracy" not in run.history or run.history.empty:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import permutations
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import torch
 
@@ -41,3 +43,41 @@ def test_the_readers_random_numbers_go_on_as_if_nothing_had_run(capsys):
     torch.manual_seed(3)
     verdict("CDBA", capsys)
     assert torch.equal(torch.rand(2), expected)
+
+
+class Sound(SimpleNamespace):
+    """Facts of a step that is right in all respects."""
+
+    error = None
+
+    def __getattr__(self, name: str) -> bool:
+        return True
+
+
+def script_verdict(capsys: pytest.CaptureFixture, **run: object) -> str:
+    history = pd.DataFrame({"validation_accuracy": [0.5, 0.96]})
+    facts = {"finished": True, "facts": Sound(), "error": None, "history": history}
+    lesson_01.check_train_script(SimpleNamespace(**{**facts, **run}))
+    return capsys.readouterr().out
+
+
+def test_a_sound_step_whose_script_reaches_the_accuracy_passes(capsys):
+    assert script_verdict(capsys).startswith("2: yes, train.py ran and reached 0.95 or more: ~0.96")
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"finished": False}, "2: not answered yet"),
+        ({"error": "NameError: name 'x' is not defined"}, "from elsewhere?"),
+        ({"error": "the script ran longer than 120 s and was stopped"}, "train.py stopped"),
+        ({"history": None}, "left no history.csv"),
+        ({"history": pd.DataFrame({"epoch": [1]})}, "left no history.csv"),
+        ({"history": pd.DataFrame({"validation_accuracy": []})}, "left no history.csv"),
+        ({"history": pd.DataFrame({"validation_accuracy": [0.97, 0.94]})}, "which number"),
+    ],
+)
+def test_each_ending_of_the_script_has_its_own_line(run, words, capsys):
+    said = script_verdict(capsys, **run)
+    assert words in said
+    assert ": yes" not in said
