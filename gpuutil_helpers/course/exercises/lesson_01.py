@@ -79,7 +79,7 @@ def _step_hint(facts: object) -> str | None:
         (facts.in_training_mode, "in which mode does the network run in your step, and why?"),
         (
             facts.returns_loss,
-            f"it returned {facts.returned}: is that the batch's mean loss before the step, a float?",
+            f"it returned {facts.returned}: is that the batch's loss before the step, a float?",
         ),
         (facts.same_as_reference, "which loss do you minimise, and how often per batch?"),
     )
