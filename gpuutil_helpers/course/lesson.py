@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["APPROXIMATE", "UNITS", "approx", "holds", "say", "show", "start_lesson"]
+    from gpuutil_helpers.course.predictions import Measured
+
+__all__ = ["APPROXIMATE", "UNITS", "approx", "compare", "holds", "say", "show", "start_lesson"]
 
 TABLE_ROWS = 100
 """Rows of a figure's table that are shown; a longer one says how many it has."""
@@ -101,6 +103,15 @@ def say(
     print(f"{name}: {approx(value, unit, digits)}{conclusion}")
 
 
+def compare(record: Measured) -> None:
+    """Print a result beside the guess: `first fill: ~8.1 times, measured here; you predicted 2`.
+
+    Args:
+        record: what `LabNotes.measured` returned.
+    """
+    print(record.sentence())
+
+
 def show(picture: Picture) -> None:
     """Show a figure once, its finding below, and folded below that its words and numbers.
 
@@ -112,8 +123,14 @@ def show(picture: Picture) -> None:
         picture: anything with `figure`, `alt`, `finding` and, if wanted, `table`.
 
     Raises:
+        TypeError: `picture` is something else, such as the function that makes one.
         ValueError: the alternative text or the finding is empty.
     """
+    if not hasattr(picture, "figure"):
+        raise TypeError(
+            f"show takes a picture and got a {type(picture).__name__}: give what a function of "
+            "plots or drawings returns, and call it, with its brackets."
+        )
     _described(picture.alt, "the alternative text")
     _described(picture.finding, "the finding")
     try:

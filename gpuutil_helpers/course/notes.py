@@ -75,7 +75,9 @@ class LabNotes:
         question = questions.ask(key, unit, choices)
         self._asked[key] = question
         if guess is ...:
-            print(f"{key}: no prediction yet")
+            stored, _ = predictions.last_guess(self._history(key))
+            kept = "no prediction yet" if stored is None else f"{_in_unit(stored)} is stored"
+            print(f"{key}: {kept}")
             return
         fields = {
             "guess": questions.checked_guess(question, guess),

@@ -98,34 +98,19 @@ def prediction(record: object, question: str, axis: str) -> Picture:
         ax.text(record.guess, 0.78, " your guess", color=GUESS, va="bottom", fontsize=9)
     reach = [*samples, record.high or record.median, record.guess if guessed else 0]
     ax.set_xlim(min(0, *reach), 1.18 * max(reach) or 1)
-    said = _interval_words(record)
-    ending = _guess_words(record)
-    alt = f"{question} {len(samples)} points on a line; {said}; {ending}."
-    return Picture(figure, alt, f"{axis}: {said}, measured here; {ending}.")
+    said = record.sentence(axis)
+    alt = f"{question} {len(samples)} points on a line. {said}."
+    return Picture(figure, alt, f"{said}.")
 
 
 def _without_a_number(
     record: object, question: str, axis: str, figure: Figure, ax: Axes
 ) -> Picture:
     """The picture of a reading that could not be had: its reason, and no point at zero."""
-    finding = f"{axis}: unavailable, because {record.unavailable}"
+    finding = record.sentence(axis)
     ax.set_xticks([])
     ax.text(0.5, 0.5, finding, transform=ax.transAxes, ha="center", wrap=True)
-    return Picture(figure, f"{question} {finding}.", f"{finding}; {_guess_words(record)}.")
-
-
-def _interval_words(record: object) -> str:
-    words = approx(record.median, record.unit)
-    if record.low is None:
-        return words
-    return f"{words} (95 % interval {approx(record.low)} to {approx(record.high)})"
-
-
-def _guess_words(record: object) -> str:
-    if record.guess is None:
-        return "you made no prediction"
-    words = f"you predicted {record.guess} {record.unit}".rstrip()
-    return f"{words}, after it was measured" if record.late else words
+    return Picture(figure, f"{question} {finding}.", f"{finding}.")
 
 
 def points(measurement: object, question: str) -> Picture:
@@ -134,7 +119,14 @@ def points(measurement: object, question: str) -> Picture:
     Args:
         measurement: a `Measurement` in seconds with at least six samples.
         question: one line, shown above.
+
+    Raises:
+        ValueError: the measurement is not one of time.
     """
+    if measurement.unit != "s":
+        raise ValueError(
+            f"points draws times in seconds and got {measurement.unit!r}: use plots.prediction."
+        )
     scale, unit = (1e3, "ms") if measurement.median >= 1e-3 else (1e6, "us")
     warm = [scale * value for value in measurement.warmup]
     kept = [scale * value for value in measurement.samples]

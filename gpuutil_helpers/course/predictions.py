@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gpuutil_helpers.course.approximate import approx
+
 Record = Mapping[str, object]
 
 
@@ -48,6 +50,24 @@ class Measured:
     def result(self) -> float | str | None:
         """What was measured, a number or a choice; None where it is unavailable."""
         return self.median if self.choice is None else self.choice
+
+    def sentence(self, name: str = "") -> str:
+        """The result with its interval, then the guess; `name` stands for the key."""
+        if self.choice is not None:
+            found = self.choice
+        elif self.median is None:
+            return f"{name or self.key}: unavailable, because {self.unavailable}; {self._guessed()}"
+        else:
+            found = approx(self.median, self.unit)
+            if self.low is not None:
+                found += f" (95 % interval {approx(self.low)} to {approx(self.high)})"
+        return f"{name or self.key}: {found}, measured here; {self._guessed()}"
+
+    def _guessed(self) -> str:
+        if self.guess is None:
+            return "you made no prediction"
+        words = f"you predicted {self.guess} {self.unit}".rstrip()
+        return f"{words}, after it was measured" if self.late else words
 
     @property
     def ratio(self) -> float | None:

@@ -116,6 +116,12 @@ def test_an_unavailable_reading_is_drawn_as_its_reason_and_not_as_zero():
     assert picture.figure.axes[0].lines[:] == []
 
 
+def test_points_refuse_what_is_no_time():
+    ratio = Measurement("share", "times", SAMPLES)
+    with pytest.raises(ValueError, match=r"times in seconds and got 'times': use plots.prediction"):
+        plots.points(ratio, "How long?")
+
+
 def test_below_six_samples_no_interval_is_drawn():
     few = Measured(key="share", unit="times", samples=(1.0, 1.1), median=1.05)
     assert "interval" not in texts(plots.prediction(few, "What share?", "a / b"))

@@ -57,6 +57,8 @@ _REPORT = Case(
             "ranks taken for places", solution={_COUNTED: "counted[4], counted[2], counted[8]"}
         ),
         Misconception("ends swapped", solution={_COUNTED: "counted[4], counted[7], counted[1]"}),
+        Misconception("ten calls", solution={"n = len(counted)": "n = 10"}),
+        Misconception("rounded", solution={_COUNTED: "1.004 * counted[4], counted[1], counted[7]"}),
         Misconception("quartiles", solution={_COUNTED: "counted[4], counted[3], counted[5]"}),
     ),
 )

@@ -23,7 +23,11 @@ from types import ModuleType
 import pytest
 
 if os.name == "nt":
-    collect_ignore = ["test_start.py", "test_server.py", "test_install.py"]  # signals, namespaces, POSIX paths
+    collect_ignore = [
+        "test_start.py",
+        "test_server.py",
+        "test_install.py",
+    ]  # signals, namespaces, POSIX paths
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from gpuutil_helpers.course.checks import as_number
 
 
 def is_open(*answers: object) -> bool:
@@ -14,10 +14,12 @@ def is_open(*answers: object) -> bool:
 
 
 def is_number(answer: object) -> bool:
-    """True for a finite int or float; a bool, text or NaN is none."""
-    return (
-        isinstance(answer, int | float) and not isinstance(answer, bool) and math.isfinite(answer)
-    )
+    """True for a finite number, NumPy's and PyTorch's too; a bool, text or NaN is none."""
+    try:
+        as_number(answer, "the answer")
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def letter(answer: object) -> str:

@@ -19,6 +19,8 @@ from gpuutil_helpers.course.exercises.answers import (
 if TYPE_CHECKING:
     import torch
 
+RAW_TIMES = 10
+
 #: Question: the right letter, and where to read up.
 READINESS = {
     "python": ("b", "the Python tutorial, section 4.9, Defining functions"),
@@ -66,12 +68,14 @@ def check_too_good(source: torch.Tensor, *, choice: object = ..., bytes_held: ob
     picked = letter(choice)
     held = source.untyped_storage().nbytes()
     claimed = source.numel() * source.element_size()
-    if picked not in ("a", "b", "c") or not is_number(bytes_held):
-        not_yet("1", "choice is one letter in quotes, bytes_held a plain number: which one is not?")
+    if picked not in ("a", "b", "c"):
+        not_yet("1", "choice takes a, b or c, in quotes: which one do you mean?")
+    elif not is_number(bytes_held):
+        not_yet("1", "bytes_held takes a plain number, such as 12: of which type is yours?")
     elif picked == "a":
         not_yet("1", "would a second core change what the source holds?")
     elif picked == "c":
-        not_yet("1", "print source.stride(): what does a stride of 0 do to the next row?")
+        not_yet("1", "print hers.stride(): how many numbers lie between one row and the next?")
     elif bytes_held == claimed:
         not_yet("1", "that is what it claims to be. What does its storage hold?")
     elif bytes_held == held // source.element_size():
@@ -85,22 +89,39 @@ def check_too_good(source: torch.Tensor, *, choice: object = ..., bytes_held: ob
 
 
 def check_report(
-    raw_s: Sequence[float], *, median: object = ..., low: object = ..., high: object = ...
+    raw_s: Sequence[float],
+    *,
+    n: object = ...,
+    median: object = ...,
+    low: object = ...,
+    high: object = ...,
 ) -> None:
     """Exercise 2: median and 95 % interval of nine calls that follow one warm-up call.
 
     Args:
         raw_s: ten times in seconds in the order taken, the first of them the warm-up.
+        n: how many of them count.
         median, low, high: the answer in seconds.
+
+    Raises:
+        ValueError: `raw_s` is not ten numbers.
     """
-    if is_open(median, low, high):
-        not_answered("2", "give median, low and high, in seconds")
+    if len(raw_s) != RAW_TIMES or not all(is_number(value) for value in raw_s):
+        raise ValueError("raw must hold the ten times of the cell above: run that cell again.")
+    if is_open(n, median, low, high):
+        not_answered("2", "give n, a count, and median, low and high, in seconds")
         return
-    if not all(is_number(value) for value in (median, low, high)):
-        not_yet("2", "three plain numbers are wanted: what is the type of each of yours?")
+    if not all(is_number(value) for value in (n, median, low, high)):
+        not_yet("2", "four plain numbers are wanted: what is the type of each of yours?")
         return
-    kept = sorted(raw_s[1:])
-    hint = _median_hint(median, list(raw_s), kept) or _interval_hint(low, high, kept)
+    counted = sorted(raw_s[1:])
+    hint = (
+        _unit_hint((median, low, high), counted)
+        or _order_hint((low, median, high), list(raw_s), counted)
+        or _median_hint(median, list(raw_s), counted)
+        or _count_hint(n)
+        or _interval_hint(low, high, counted)
+    )
     if hint:
         not_yet("2", hint)
     else:
@@ -111,26 +132,45 @@ def _same(answer: float, truth: float) -> bool:
     return math.isclose(answer, truth, rel_tol=1e-6)
 
 
-def _median_hint(median: float, raw: list[float], kept: list[float]) -> str | None:
-    if _same(median, statistics.median(kept)):
+def _unit_hint(answers: tuple[float, ...], counted: list[float]) -> str | None:
+    if any(answer > 300 * counted[-1] for answer in answers):
+        return "in which unit are the raw times, and in which is your report?"
+    return None
+
+
+def _order_hint(answers: tuple[float, ...], raw: list[float], counted: list[float]) -> str | None:
+    unsorted = raw[1:]
+    places = (1, len(unsorted) // 2, -2)
+    taken = all(_same(answer, unsorted[k]) for answer, k in zip(answers, places, strict=True))
+    right = all(_same(answer, counted[k]) for answer, k in zip(answers, places, strict=True))
+    if taken and not right:
+        return "that is the middle of the order taken. The middle of which order is meant?"
+    return None
+
+
+def _count_hint(n: float) -> str | None:
+    return None if n == RAW_TIMES - 1 else "how many calls came after the warm-up?"
+
+
+def _median_hint(median: float, raw: list[float], counted: list[float]) -> str | None:
+    truth = statistics.median(counted)
+    if _same(median, truth):
         return None
-    if _same(median, statistics.mean(kept)) or _same(median, statistics.mean(raw)):
+    if _same(median, statistics.mean(counted)) or _same(median, statistics.mean(raw)):
         return "make one call a thousand times slower: does your middle move with it?"
     if _same(median, statistics.median(raw)):
         return "how many of your numbers did the first touch of the memory slow down?"
-    if _same(median, 1e3 * statistics.median(kept)):
-        return "in which unit are the raw times, and in which is your report?"
-    if _same(median, raw[1:][len(kept) // 2]):
-        return "that is the middle of the order taken. The middle of which order is meant?"
+    if math.isclose(median, truth, rel_tol=0.02):
+        return "close by, or rounded: which entry of raw is the median, to the last digit?"
     return "of 3, 9, 4 the median is 4. By which rule, and what does it give here?"
 
 
-def _interval_hint(low: float, high: float, kept: list[float]) -> str | None:
-    if _same(low, kept[1]) and _same(high, kept[-2]):
+def _interval_hint(low: float, high: float, counted: list[float]) -> str | None:
+    if _same(low, counted[1]) and _same(high, counted[-2]):
         return None
-    if _same(low, kept[0]) and _same(high, kept[-1]):
-        return "would a tenth call, an odd one, widen your interval? The table avoids that: how?"
-    if _same(low, kept[2]) and _same(high, kept[-1]):
+    if _same(low, counted[0]) and _same(high, counted[-1]):
+        return "how far would one odd call move the ends of your interval?"
+    if _same(low, counted[2]) and _same(high, counted[-1]):
         return "ranks count from 1, lists from 0: which place has rank 1?"
     if low > high:
         return "which of your two ends is the lower one?"

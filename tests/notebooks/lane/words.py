@@ -32,8 +32,11 @@ def everything(markdown: str) -> str:
 
 
 def count(text: str) -> int:
-    """How many words: pieces between blanks (or table bars) with a letter or a digit in them."""
-    bare = _TAG.sub(" ", _LINK.sub(r"\1", text)).replace("|", " ")
+    """How many words: pieces between blanks (or table bars) with a letter or a digit in them.
+
+    Code between backticks is read as one.
+    """
+    bare = _TAG.sub(" ", _CODE.sub("code", _LINK.sub(r"\1", text))).replace("|", " ")
     return sum(any(sign.isalnum() for sign in piece) for piece in bare.split())
 
 
