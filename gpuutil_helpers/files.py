@@ -51,8 +51,14 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
         finally:  # an interrupt too leaves nothing behind
             temporary.unlink(missing_ok=True)
     except OSError as error:
+        in_the_way = next((p for p in path.parents if p.exists() and not p.is_dir()), None)
+        cure = (
+            f"Free some space or make the folder {path.parent} writable"
+            if in_the_way is None
+            else f"{in_the_way} is a file where a folder must be: move it away"
+        )
         raise type(error)(
-            f"{path} could not be written ({error.strerror or error}). Free some space or make the "
-            f"folder {path.parent} writable, or set {ARTIFACTS_VARIABLE} to a folder that is."
+            f"{path} could not be written ({error.strerror or error}). {cure}, or set "
+            f"{ARTIFACTS_VARIABLE} to a folder that is writable."
         ) from error
     return path

@@ -53,7 +53,7 @@ def test_an_interrupt_in_mid_write_leaves_the_old_file_and_nothing_else(tmp_path
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(OSError, match=r"make the folder .*file writable"):
+    with pytest.raises(OSError, match=r"file is a file where a folder must be: move it away"):
         files.write_whole(tmp_path / "file" / "inner.txt", "text")
 
 

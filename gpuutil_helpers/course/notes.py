@@ -190,7 +190,8 @@ class LabNotes:
         told = journal.what_was_left_out(read)
         if told != self._told:
             self._told = told
-            print(f"{self.path.name}: {told}")
+            if told:
+                print(f"{self.path.name}: {told}")
         return tuple(record for record in read.records if kind in (None, record["kind"]))
 
     def table(self) -> DataFrame:

@@ -234,8 +234,9 @@ def strip(steps: pd.DataFrame, question: str) -> Picture:
     """The strip: each step is a row, its segments laid end to end, in milliseconds.
 
     Args:
-        steps: one row a step; columns data_wait, forward, backward, optimizer, rest, in seconds.
-            A column may be missing; a missing value is left out, not drawn as zero.
+        steps: one row a step, its index the step's number; columns data_wait, forward, backward,
+            optimizer, rest, in seconds. A column may be missing; a missing value is left out, not
+            drawn as zero.
         question: one line, shown above.
     """
     from matplotlib.patches import Patch
@@ -255,7 +256,7 @@ def strip(steps: pd.DataFrame, question: str) -> Picture:
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), frameon=False)
     ax.set(xlabel="time from the start of the step (ms), measured here", ylabel="step")
-    ax.set_yticks(range(len(steps)), [str(index + 1) for index in range(len(steps))])
+    ax.set_yticks(range(len(steps)), [str(name) for name in steps.index])
     ax.invert_yaxis()
     medians = [(label, 1e3 * steps[column].median()) for column, label, _, _ in present]
     finding = "median of the steps, measured here: " + ", ".join(

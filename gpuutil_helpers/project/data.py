@@ -42,6 +42,8 @@ class DigitsDataset(Dataset):
                 f"the pictures have shape {tuple(images.shape)} and the labels "
                 f"{tuple(labels.shape)}: give (n, channels, height, width) and (n,)."
             )
+        if labels.dtype != torch.int64:
+            raise ValueError(f"the labels are {labels.dtype}: give int64, by labels.long().")
         self.images = images
         self.labels = labels
 
@@ -267,7 +269,10 @@ def torchvision_dataset(
 
 def _length(dataset: Dataset) -> int:
     if not isinstance(dataset, Sized):
-        raise TypeError(f"a {type(dataset).__name__} has no length: give a dataset of known size.")
+        raise TypeError(
+            f"a {type(dataset).__name__} has no length: give a dataset of known size, such as "
+            "load_digits().train."
+        )
     if len(dataset) == 0:
         raise ValueError("the dataset is empty: give one that holds a picture.")
     return len(dataset)

@@ -55,6 +55,12 @@ class SmallConvNet(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Scores of shape (n, classes) for `images` of shape (n, channels, size, size), float32."""
+        if not isinstance(images, torch.Tensor) or not images.is_floating_point():
+            kind = getattr(images, "dtype", type(images).__name__)
+            raise TypeError(
+                f"the network takes a float32 tensor and got {kind}: convert the pictures with "
+                "torch.as_tensor(images).float(), scaled to 0..1."
+            )
         if images.ndim != 4 or tuple(images.shape[1:]) != self.picture_shape:
             expected = ", ".join(str(side) for side in self.picture_shape)
             raise ValueError(

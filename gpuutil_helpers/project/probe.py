@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import linecache
 import math
 import random
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -33,10 +35,12 @@ class StepFacts:
         steps_after_backward: at each step, the gradients of the same call had arrived.
         gradients_at_step: at each step there were gradients, not emptied ones.
         returns_loss: each call returned a float, the batch's cross entropy before the step.
-        returned: what the last call returned, in words.
+        returned: what the last call returned.
         in_training_mode: the network computed in training mode, and was left in it.
         same_as_reference: the weights afterwards are those that `training.train_step` leaves.
+        expected_loss: that batch's mean cross entropy before the step, in nats.
         error: the exception that ended the probe, as one line; the rest is then False.
+        error_at: the line of the function where it arose, or None where that cannot be told.
     """
 
     changes_weights: bool = False
@@ -46,10 +50,12 @@ class StepFacts:
     steps_after_backward: bool = False
     gradients_at_step: bool = False
     returns_loss: bool = False
-    returned: str = "nothing"
+    returned: object = None
     in_training_mode: bool = False
     same_as_reference: bool = False
+    expected_loss: float = math.nan
     error: str | None = None
+    error_at: str | None = None
 
     @property
     def sound(self) -> bool:
@@ -84,7 +90,7 @@ def probe(train_step: TrainStep) -> StepFacts:
         try:
             calls = _watch(train_step, model, batches)
         except Exception as error:  # whatever the reader's code may raise is a fact about it
-            return StepFacts(error=_one_line(error))
+            return StepFacts(error=_one_line(error), error_at=_line_of(error, train_step))
         return StepFacts(
             changes_weights=all(call.changed for call in calls),
             zeroes_gradients=calls[-1].fresh_gradients[:1] == [True],
@@ -93,7 +99,8 @@ def probe(train_step: TrainStep) -> StepFacts:
             steps_after_backward=all(_always(call.arrived_at_step) for call in calls),
             gradients_at_step=all(_always(call.filled_at_step) for call in calls),
             returns_loss=all(_is_loss(call) for call in calls),
-            returned=_in_words(calls[-1].returned),
+            returned=calls[-1].returned,
+            expected_loss=calls[-1].expected_loss,
             in_training_mode=model.training and all(_always(call.modes) for call in calls),
             same_as_reference=all(
                 torch.allclose(ours, theirs, rtol=1e-4, atol=1e-6)
@@ -135,7 +142,7 @@ def _watch(train_step: TrainStep, model: nn.Module, batches: list) -> list[_Call
         calls.append(_Call(expected_loss=loss))
         with contextlib.ExitStack() as hooks:
             for handle in (
-                model.register_forward_pre_hook(on_forward),
+                model.features.register_forward_pre_hook(on_forward),  # also by model.forward()
                 first.register_hook(on_gradient),
                 optimizer.register_step_pre_hook(before_step),
             ):
@@ -176,14 +183,14 @@ def _is_loss(call: _Call) -> bool:
     return type(loss) is float and math.isclose(loss, call.expected_loss, rel_tol=1e-3)
 
 
-def _in_words(returned: object) -> str:
-    if returned is None:
-        return "None"
-    if isinstance(returned, torch.Tensor):
-        return f"a tensor of shape {tuple(returned.shape)}"
-    if isinstance(returned, float):
-        return f"the float {returned:.4g}"
-    return f"a value of type {type(returned).__name__}"
+def _line_of(error: Exception, train_step: TrainStep) -> str | None:
+    """The text of the function's own line that the exception came through."""
+    code = getattr(train_step, "__code__", None)
+    frames = traceback.walk_tb(error.__traceback__)
+    numbers = [number for frame, number in frames if frame.f_code is code]
+    if not numbers:
+        return None
+    return linecache.getline(code.co_filename, numbers[-1]).partition("#")[0].strip() or None
 
 
 def _one_line(error: Exception) -> str:

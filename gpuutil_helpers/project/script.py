@@ -101,6 +101,8 @@ def write_train_script(train_step: Callable, folder: str | Path | None = None) -
     source = function_source(train_step)
     path = _script_path(folder)
     template = Path(__file__).with_name("train_template.py")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: move it away, and a new script is made there.")
     content = path.read_bytes() if path.exists() else template.read_bytes()
     return write_whole(path, _with_function(content, source, path))
 
@@ -160,6 +162,10 @@ def _check_kind(train_step: Callable) -> None:
             f"{NAME}{inspect.signature(train_step)} cannot be called by the script, which passes "
             f"{', '.join(ARGUMENTS)} in this order: {CALL}"
         ) from None
+    if hasattr(train_step, "__wrapped__"):
+        raise ValueError(
+            f"{NAME} has a decorator that the script does not have: remove the line with the @."
+        )
     outside = train_step.__code__.co_freevars
     if outside:
         raise ValueError(

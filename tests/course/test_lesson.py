@@ -21,6 +21,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 from gpuutil_helpers.course import lesson
+from gpuutil_helpers.course.notes import LabNotes
 from gpuutil_helpers.files import artifacts_dir, repository_root
 from gpuutil_helpers.instruments.unavailable import Unavailable
 
@@ -268,3 +269,23 @@ def test_a_long_table_says_what_it_leaves_out() -> None:
     html = lesson._folded("alt", pd.DataFrame({"n": range(1000)}))
     assert html.count("<tr>") == 1 + lesson.TABLE_ROWS
     assert f"The first {lesson.TABLE_ROWS} of 1000 rows." in html
+
+
+def test_a_result_is_printed_beside_its_guess(capsys, tmp_path):
+    notes = LabNotes("00", tmp_path / "notes.jsonl")
+    lesson.compare(notes.measured("first fill", 8.12, unit="times"))
+    notes.predict("share", 0.5, unit="times")
+    lesson.compare(notes.measured("share", 1.3, unit="times"))
+    notes.predict("loss", "rises", choices=("falls", "rises"))
+    lesson.compare(notes.measured("loss", "falls"))
+    said = [line for line in capsys.readouterr().out.splitlines() if "measured here" in line]
+    assert said == [
+        "first fill: ~8.12 times, measured here; you made no prediction",
+        "share: ~1.30 times, measured here; you predicted 0.5 times",
+        "loss: falls, measured here; you predicted rises",
+    ]
+
+
+def test_what_is_no_picture_is_refused_in_a_sentence():
+    with pytest.raises(TypeError, match="show takes a picture and got a function"):
+        lesson.show(lesson.compare)

@@ -568,3 +568,22 @@ def test_the_default_file_and_a_repr_without_it() -> None:
     notes = LabNotes("03")
     assert notes.path == artifacts_dir() / "notes.jsonl"
     assert repr(notes) == "LabNotes('03')"
+
+
+def test_the_stub_run_again_says_that_a_guess_is_stored(tmp_path, capsys):
+    notes = LabNotes("00", tmp_path / "notes.jsonl")
+    notes.predict("share", 0.5, unit="times")
+    capsys.readouterr()
+    notes.predict("share", ..., unit="times")
+    assert capsys.readouterr().out == "share: 0.5 times is stored\n"
+
+
+def test_a_bad_line_that_is_gone_again_is_not_spoken_of(tmp_path, capsys):
+    path = tmp_path / "notes.jsonl"
+    path.write_text("garbage\n", encoding="utf-8")
+    notes = LabNotes("00", path)
+    notes.records()
+    assert "1 line" in capsys.readouterr().out
+    path.write_text("", encoding="utf-8")
+    notes.records()
+    assert capsys.readouterr().out == ""

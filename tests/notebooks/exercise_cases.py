@@ -71,6 +71,7 @@ _ORDER = Case(
         Misconception("one half alone", solution={"CDBA": "CDA"}),
         Misconception("stepped too early", solution={"CDBA": "CDAB"}),
         Misconception("emptied before the step", solution={"CDBA": "DBCA"}),
+        Misconception("emptied afterwards", solution={"CDBA": "DBAC"}),
         Misconception("no step", solution={"CDBA": "CDB"}),
         Misconception("a letter twice", solution={"CDBA": "CDBAC"}),
     ),
@@ -100,6 +101,20 @@ _TRAIN_STEP = Case(
             },
         ),
         Misconception("a name that does not exist", solution={"loss.item()": "losses.item()"}),
+        Misconception(
+            "arguments swapped",
+            solution={"F.cross_entropy(scores, labels)": "F.cross_entropy(labels, scores)"},
+        ),
+        Misconception(
+            "softmax first",
+            solution={
+                "F.cross_entropy(scores, labels)": "F.cross_entropy(scores.softmax(1), labels)"
+            },
+        ),
+        Misconception(
+            "an optimizer of one's own",
+            solution={_ZERO: "    optimizer = torch.optim.SGD(model.parameters(), 1.0)\n" + _ZERO},
+        ),
         Misconception(
             "a name of the notebook alone",
             solution={

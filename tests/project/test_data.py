@@ -129,3 +129,8 @@ def test_other_data_under_that_name_are_refused(copy_of_digits, change):
 def test_pictures_and_labels_that_do_not_belong_together_are_refused(images, labels):
     with pytest.raises(ValueError, match=r"give \(n, channels, height, width\) and \(n,\)"):
         DigitsDataset(torch.zeros(images), torch.zeros(labels, dtype=torch.int64))
+
+
+def test_labels_of_another_type_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match=r"the labels are torch.float32: give int64"):
+        DigitsDataset(torch.zeros(2, 1, 8, 8), torch.zeros(2))

@@ -59,3 +59,9 @@ def test_arguments_out_of_bounds_are_named(wrong, error):
     (name,) = wrong
     with pytest.raises(error, match=rf"^{name} is .*: give "):
         SmallConvNet(**wrong)
+
+
+def test_pictures_that_are_no_float_tensor_are_refused_in_a_sentence():
+    for images in (torch.zeros(2, 1, 8, 8, dtype=torch.uint8), torch.zeros(2, 1, 8, 8).numpy()):
+        with pytest.raises(TypeError, match="takes a float32 tensor and got"):
+            SmallConvNet()(images)

@@ -193,17 +193,30 @@ def test_each_mistake_has_its_facts(train_step, untrue):
     assert facts.sound == (not untrue)
 
 
-@pytest.mark.parametrize(
-    ("train_step", "words"),
-    [
-        (returns_a_tensor, "a tensor of shape ()"),
-        (returns_nothing, "None"),
-        (lambda *_: 3, "a value of type int"),
-        (lambda *_: 0.25, "the float 0.25"),
-    ],
-)
-def test_what_was_returned_is_said_in_words(train_step, words):
-    assert probe(train_step).returned == words
+def test_what_was_returned_stands_beside_what_was_expected():
+    facts = probe(returns_the_loss_from_afterwards)
+    assert isinstance(facts.returned, float)
+    assert facts.returned != pytest.approx(facts.expected_loss, rel=1e-3)
+    assert probe(right).returned == pytest.approx(probe(right).expected_loss, rel=1e-3)
+    assert probe(returns_nothing).returned is None
+
+
+def test_the_mode_is_seen_where_forward_is_called_by_its_name():
+    def by_name(model, images, labels, optimizer):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model.forward(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    assert probe(by_name).sound
+
+
+def test_an_exception_is_placed_at_the_readers_own_line():
+    assert probe(scores_and_labels_swapped).error_at == (
+        "F.cross_entropy(labels, model(images)).backward()"
+    )
+    assert probe(lambda model: model).error_at is None
 
 
 def other_order(images, labels, model, optimizer):

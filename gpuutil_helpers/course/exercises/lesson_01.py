@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from typing import TYPE_CHECKING
 
 from gpuutil_helpers.course.approximate import approx
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 ACCURACY_WANTED = 0.95
+LONGEST_LINE_WORDS = 8  # of a quoted line, so that a hint stays short
 
 #: The lines of exercise 1. `half(i)` is the mean loss of the i-th half of the batch.
 ORDER_LINES = {
@@ -52,49 +54,84 @@ def check_train_script(run: object) -> None:
 
     Args:
         run: what `project.script.complete_train_script` returned: `finished`, `facts` (what the
-            step did to a tiny network), `error` and `history` (the epochs as a DataFrame).
+            step did to a tiny network), `error`, `path` and `history` (a DataFrame).
+
+    Raises:
+        TypeError: `run` is something else, such as the function itself.
     """
+    if not hasattr(run, "finished"):
+        raise TypeError(
+            f"the check takes what complete_train_script returns and got a {type(run).__name__}: "
+            "write check_train_script(complete_train_script(train_step))."
+        )
     if not run.finished:
         not_answered("2", "write the lines of train_step, then run this cell again")
         return
     hint = _step_hint(run.facts) or _script_hint(run)
     if hint:
         not_yet("2", hint)
+        error = run.facts.error or run.error
+        if error:
+            print(f"   {error}")
         return
     accuracy = run.history.validation_accuracy.iloc[-1]
     yes("2", f"train.py ran and reached {ACCURACY_WANTED} or more: {approx(accuracy, digits=3)}")
+    print(f"   by hand: {sys.executable} {run.path}")
 
 
 def _step_hint(facts: object) -> str | None:
     """The first thing that is not as it should be, as a question."""
     if facts.error is not None:
-        kind = facts.error.partition(":")[0]
-        return f"it stopped with {kind}: which line, and is each of its names an argument or F?"
+        return _error_hint(facts)
+    gave_float = type(facts.returned) is float
     questions = (
         (facts.runs_backward, "which call fills the gradients, and does your step make it?"),
-        (facts.calls_step, "compare a weight before and after: which call should have moved it?"),
+        (
+            facts.calls_step or facts.changes_weights,
+            "compare a weight before and after: which call should have moved it?",
+        ),
+        (facts.calls_step, "the weights moved: by the optimizer that you were given?"),
         (facts.steps_after_backward, "when the optimizer steps, has this batch had its say?"),
         (facts.gradients_at_step, "what is left in the gradients when the optimizer looks?"),
         (facts.zeroes_gradients, "at the second batch, what do the gradients hold of the first?"),
         (facts.in_training_mode, "in which mode does the network run in your step, and why?"),
         (
+            facts.returns_loss or gave_float,
+            f"it returned {type(facts.returned).__name__}: how does the loss become a float?",
+        ),
+        (
             facts.returns_loss,
-            f"it returned {facts.returned}: is that the batch's loss before the step, a float?",
+            f"it returned {facts.returned:.4g} where the batch's mean cross entropy was "
+            f"{facts.expected_loss:.4g}: which loss, of what, and when?"
+            if gave_float
+            else "",
         ),
         (facts.same_as_reference, "which loss do you minimise, and how often per batch?"),
     )
     return next((question for fine, question in questions if not fine), None)
 
 
+def _error_hint(facts: object) -> str:
+    if facts.error.startswith("NameError"):
+        return "is each name in your step an argument, or F?"
+    if facts.error_at is None or len(facts.error_at.split()) > LONGEST_LINE_WORDS:
+        return "it stopped: what does each call take, and in which order?"
+    return f"it stopped at `{facts.error_at}`: what does that line get, and what does it expect?"
+
+
 def _script_hint(run: object) -> str | None:
     if run.error is not None and run.error.startswith("NameError"):
-        return "train.py stopped with a NameError: which name does your step use from elsewhere?"
+        return "the step passed its trial and train.py stopped: where is that name made?"
     if run.error is not None:
-        return "your step is right and train.py stopped: which line of it did you change?"
+        return (
+            "the step passed its trial and train.py stopped: which line does the error come from?"
+        )
     if run.history is None or "validation_accuracy" not in run.history or run.history.empty:
-        return "train.py ran and left no history.csv: which line of it did you change?"
+        return "train.py ran and left no history.csv: which line writes it?"
     if run.history.validation_accuracy.iloc[-1] < ACCURACY_WANTED:
-        return "your step is right: which number in train.py keeps the network from learning?"
+        return (
+            "the step passed its trial: which number in train.py keeps the network from learning?"
+        )
     return None
 
 
@@ -108,6 +145,10 @@ def _order_hint(letters: str) -> str | None:
         return "which half of the batch never reaches the gradients?"
     if not emptied:
         return "what do the gradients still hold from the batch before?"
+    if min(emptied) > max(halves) and min(emptied) > stepped[0]:
+        return "your gradients are empty afterwards: and when the first half arrives?"
+    if min(emptied) > max(halves):
+        return "what is left of both halves when the weights move?"
     if any(halves[0] < place < halves[1] for place in emptied):
         return "what is left of the first half's gradients when the second arrives?"
     if len(stepped) > 1:

@@ -56,7 +56,13 @@ class Sound(SimpleNamespace):
 
 def script_verdict(capsys: pytest.CaptureFixture, **run: object) -> str:
     history = pd.DataFrame({"validation_accuracy": [0.5, 0.96]})
-    facts = {"finished": True, "facts": Sound(), "error": None, "history": history}
+    facts = {
+        "finished": True,
+        "facts": Sound(returned=2.0, expected_loss=2.0),
+        "error": None,
+        "history": history,
+        "path": "train.py",
+    }
     lesson_01.check_train_script(SimpleNamespace(**{**facts, **run}))
     return capsys.readouterr().out
 
@@ -69,7 +75,7 @@ def test_a_sound_step_whose_script_reaches_the_accuracy_passes(capsys):
     ("run", "words"),
     [
         ({"finished": False}, "2: not answered yet"),
-        ({"error": "NameError: name 'x' is not defined"}, "from elsewhere?"),
+        ({"error": "NameError: name 'x' is not defined"}, "where is that name made?"),
         ({"error": "the script ran longer than 120 s and was stopped"}, "train.py stopped"),
         ({"history": None}, "left no history.csv"),
         ({"history": pd.DataFrame({"epoch": [1]})}, "left no history.csv"),
@@ -81,3 +87,13 @@ def test_each_ending_of_the_script_has_its_own_line(run, words, capsys):
     said = script_verdict(capsys, **run)
     assert words in said
     assert ": yes" not in said
+
+
+def test_the_scripts_own_error_stands_below_the_hint(capsys):
+    said = script_verdict(capsys, error="ValueError: no luck").splitlines()
+    assert said[1].strip() == "ValueError: no luck"
+
+
+def test_the_function_itself_is_no_run():
+    with pytest.raises(TypeError, match="complete_train_script returns and got a function"):
+        lesson_01.check_train_script(script_verdict)
