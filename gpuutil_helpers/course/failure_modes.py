@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from IPython.display import Markdown
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,14 @@ FAILURE_MODES = (
     FailureMode(
         "a failure too vague to debug",
         "it hangs",
-        "symptom, evidence, hypothesis, experiment",
+        "symptom, evidence, hypothesis, experiment, outcome",
     ),
 )
 
 
-def checklist() -> pd.DataFrame:
-    """The five as a table, one row each, to hold a page of your own against."""
-    import pandas as pd
+def checklist() -> Markdown:
+    """The five as a table for a notebook, one row each, to hold a page of your own against."""
+    from IPython.display import Markdown
 
-    frame = pd.DataFrame([asdict(mode) for mode in FAILURE_MODES])
-    frame.columns = [name.replace("_", " ") for name in frame.columns]
-    return frame.set_index("failure")
+    rows = [("Failure", "Looks like", "Stopped by"), ("---",) * 3, *map(astuple, FAILURE_MODES)]
+    return Markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))

@@ -164,7 +164,7 @@ def points(measurement: object, question: str) -> Picture:
         f"(95 % interval {approx(low)} to {approx(high)}), measured here"
     )
     if warm:
-        finding += f"; the first call, before them: {approx(warm[0], unit)}"
+        finding += f";\nthe first call, before them: {approx(warm[0], unit)}"
     alt = f"{question} {total} points in the order taken; {finding}."
     return Picture(figure, alt, f"{finding}.")
 
