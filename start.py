@@ -76,6 +76,10 @@ def old_python() -> str:
 
 
 def parse(arguments: "list[str]") -> argparse.Namespace:
+    """Our own options, wherever they stand, the command, and the rest in its order.
+
+    argparse sees our options alone: versions of it differ in how they order what they do not know.
+    """
     parser = argparse.ArgumentParser(
         prog=ME,
         usage="%(prog)s [options] [test ... | refresh ... | wheels FOLDER]",
@@ -84,19 +88,30 @@ def parse(arguments: "list[str]") -> argparse.Namespace:
         allow_abbrev=False,  # nothing is guessed: what is not ours may be pytest's
     )
     add = parser.add_argument
-    commands = ["open", "test", "refresh", "wheels"]
-    add("command", nargs="?", default="open", choices=commands, help=argparse.SUPPRESS)
-    add("rest", nargs="*", help=argparse.SUPPRESS)
     add("--check", action="store_true", help="stop after the table, with exit code 0 or 1")
     add("--no-browser", action="store_true", help="open no browser; print the address instead")
     add = parser.add_mutually_exclusive_group().add_argument
     add("--cpu", action="store_true", help="PyTorch's CPU-only build, several gigabytes smaller")
     add("--wheels", metavar="FOLDER", help="install from this folder, without a network")
-    options, unknown = parser.parse_known_args(arguments)
-    options.rest += unknown
-    if options.command == "open" and options.rest:
-        parser.error(f"unknown: {' '.join(options.rest)}")
-    if options.command == "wheels" and len(options.rest) != 1:
+    ours, rest = [], []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        flags = ["--check", "--no-browser", "--cpu", *([] if rest else ["-h", "--help"])]
+        if word == "--wheels":
+            ours += [word, *waiting[:1]]
+            del waiting[:1]
+        elif word in flags or word.startswith("--wheels="):
+            ours.append(word)
+        else:
+            rest.append(word)
+    options = parser.parse_args(ours)
+    commands = ["test", "refresh", "wheels"]
+    options.command = rest.pop(0) if rest and rest[0] in commands else "open"
+    options.rest = rest
+    if options.command == "open" and rest:
+        parser.error(f"unknown: {' '.join(rest)}. The commands are {', '.join(commands)}.")
+    if options.command == "wheels" and (len(rest) != 1 or rest[0].startswith("-")):
         parser.error("name one folder: wheels FOLDER")
     return options
 
@@ -326,10 +341,13 @@ def diagnosis(errors: str, wheels: bool = False) -> StartError:
     if said("Errno 28", "No space left", "WinError 112") or free < GB / 20:
         return StartError(full_disk())
     last = (errors.strip().splitlines() or ["no reason given"])[-1]
-    if said("Errno 13", "Errno 30", "Permission denied", "WinError 5]", "WinError 32]"):
+    refused = ("Errno 13", "Errno 30", "Permission denied", "WinError 5]", "WinError 32]")
+    if said(*refused):
+        named = [line for line in errors.splitlines() if any(sign in line for sign in refused)]
         return StartError(
-            f"This could not be written: {last}. Copy the course to a folder of your own and start "
-            "it there; where it is your own already, end the programs that use it."
+            f"This could not be written: {named[-1].strip().rstrip('.')}. Copy the course to a "
+            "folder of your own and start it there; where it is your own already, end the programs "
+            "that use it."
         )
     lacking = re.findall("No matching distribution found for (.+)", errors)
     python = ".".join(str(part) for part in sys.version_info[:2])

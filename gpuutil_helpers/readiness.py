@@ -38,7 +38,7 @@ def check_torch() -> str:
     (weight @ weight).sum().backward()
     if weight.grad is None or float(weight.grad[0, 0]) != 8.0:
         raise ArithmeticError(f"a gradient of 8 was computed as {weight.grad}")
-    return f"{torch.__version__}, one training step computed"
+    return f"{torch.__version__}, one gradient computed"
 
 
 def check_torchvision() -> str:

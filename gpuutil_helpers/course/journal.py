@@ -4,7 +4,8 @@ Every line has `version` (1), `kind`, `time` (UTC, ISO 8601, seconds), `lesson` 
 
 - `prediction`: `guess` (a number or a text), `unit`, `choices` (texts, or none), `why`
 - `measurement`: `name`, `unit`, `samples`, `median`, `low`, `high` (the interval of the median,
-  or null), `choice` (a text where the prediction was a choice), `unavailable` (the reason, or null)
+  or null), `choice` (a text where the prediction was a choice), `unavailable` (the reason, or
+  null), `controls` (texts: what was held fixed; may be missing)
 - `decision`: `decision`, `because`, `gives_up`, `would_change_if`, `next_step`
 - `debugging`: `symptom`, `evidence`, `hypothesis`, `experiment`, `outcome`; its key is "debugging"
 

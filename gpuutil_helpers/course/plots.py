@@ -88,17 +88,19 @@ def prediction(record: object, question: str, axis: str) -> Picture:
         ax.text(record.high, -0.48, "  95 % interval", va="center", fontsize=9)
     ax.plot([record.median] * 2, [-0.38, 0.38], "-", lw=2, color="black")
     ax.text(record.median, 0.45, "median, measured here", ha="center", va="bottom", fontsize=9)
-    for past in record.earlier[-1:]:
-        if past.median is not None:
-            ax.plot(past.median, -0.7, "D", ms=7, mfc="white", mec=TRANSFER, mew=1.8)
-            ax.text(past.median, -0.7, "   earlier run", va="center", fontsize=9)
+    before = [past.median for past in record.earlier[-1:] if past.median is not None]
+    for median in before:
+        ax.plot(median, -0.7, "D", ms=7, mfc="white", mec=TRANSFER, mew=1.8)
+        ax.text(median, -0.7, "   earlier run", va="center", fontsize=9)
     guessed = isinstance(record.guess, int | float)
     if guessed:
         ax.axvline(record.guess, ls="--", lw=1.8, color=GUESS)
         ax.text(record.guess, 0.78, " your guess", color=GUESS, va="bottom", fontsize=9)
-    reach = [*samples, record.high or record.median, record.guess if guessed else 0]
+    reach = [*samples, record.high or record.median, record.guess if guessed else 0, *before]
     ax.set_xlim(min(0, *reach), 1.18 * max(reach) or 1)
     said = record.sentence(axis)
+    if before:
+        said += f"; an earlier run gave {approx(before[0], record.unit)}"
     alt = f"{question} {len(samples)} points on a line. {said}."
     return Picture(figure, alt, f"{said}.")
 

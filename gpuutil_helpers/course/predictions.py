@@ -236,6 +236,9 @@ def _comparable(guess: Record, now: Record) -> bool:
 
 
 def _alike(record: Record, now: Record) -> bool:
-    return (record["choice"] is None) == (now["choice"] is None) and same_unit(
-        record["unit"], now["unit"]
+    """Whether the two may stand side by side: same kind, unit and controls (machine, threads)."""
+    return (
+        (record["choice"] is None) == (now["choice"] is None)
+        and same_unit(record["unit"], now["unit"])
+        and (record.get("controls") or {}) == (now.get("controls") or {})
     )

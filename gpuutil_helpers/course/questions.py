@@ -70,7 +70,9 @@ def result_fields(question: Question, result: object, unit: str | None) -> Mappi
     Raises:
         TypeError, ValueError: `result` is none of these, or does not answer the question.
     """
+    controls = getattr(result, "controls", None) or {}
     fields: dict[str, object] = {
+        "controls": {str(name): str(value) for name, value in controls.items()},
         **{"name": question.key, "unit": "", "samples": [], "median": None, "low": None},
         **{"high": None, "choice": None, "unavailable": reason_unavailable(result)},
     }

@@ -64,7 +64,7 @@ def why_no_gpu(torch: ModuleType, driver: Driver | Unavailable) -> str:
     if not torch.version.cuda:
         return (
             f"this torch is built for {made_for}, although the driver shows {_names(driver)}; "
-            "install a CUDA build of torch, as the README says"
+            "install a CUDA build of torch: see the README, A GPU that is not used"
         )
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:

@@ -152,6 +152,8 @@ def pick_device(prefer: str | torch.device | None = None) -> torch.device:
     offered = accelerators.offered_devices(torch)
     kinds = [name.partition(":")[0] for name in offered]
     wanted = kinds[0] if prefer is None else str(prefer)
+    if wanted in ("cpu:0", "mps:0"):  # as tensors report where they are; there is one of each
+        wanted = wanted.removesuffix(":0")
     if wanted not in offered + kinds:
         raise ValueError(
             f"There is no device {wanted!r} here. Pass one of {', '.join(offered)}, "

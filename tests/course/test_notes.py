@@ -587,3 +587,14 @@ def test_a_bad_line_that_is_gone_again_is_not_spoken_of(tmp_path, capsys):
     path.write_text("", encoding="utf-8")
     notes.records()
     assert capsys.readouterr().out == ""
+
+
+def test_an_earlier_run_under_other_controls_is_not_set_beside_this_one(tmp_path):
+    notes = LabNotes("00", tmp_path / "notes.jsonl")
+
+    def run(threads: int) -> Measurement:
+        return Measurement("sum", "s", (1.0,) * 6, controls={"threads": threads})
+
+    notes.measured("sum", run(1))
+    assert notes.measured("sum", run(2)).earlier == ()
+    assert len(notes.measured("sum", run(1)).earlier) == 1

@@ -101,10 +101,12 @@ def test_a_guess_that_came_late_is_called_late():
 
 
 def test_the_earlier_run_is_drawn_beside_the_new_one():
-    past = Earlier(median=1.2, low=1.1, high=1.3, samples=(), choice=None, time="")
+    past = Earlier(median=3.2, low=1.1, high=1.3, samples=(), choice=None, time="")
     again = plots.prediction(dataclasses.replace(RECORD, earlier=(past,)), "What?", "a / b")
     assert "earlier run" in texts(again)
-    assert any(list(line.get_xdata()) == [1.2] for line in again.figure.axes[0].lines)
+    assert any(list(line.get_xdata()) == [3.2] for line in again.figure.axes[0].lines)
+    assert again.figure.axes[0].get_xlim()[1] > 3.2, "an outlying earlier run stays in the picture"
+    assert "an earlier run gave ~3.20 times" in again.alt
     assert "earlier run" not in texts(plots.prediction(RECORD, "What?", "a / b"))
 
 

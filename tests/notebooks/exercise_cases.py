@@ -48,7 +48,13 @@ _REPORT = Case(
             "the warm-up among them",
             solution={_COUNTED: "sum(sorted(raw)[4:6]) / 2, counted[1], counted[7]"},
         ),
-        Misconception("the middle of the order taken", solution={"sorted(raw[1:])": "raw[1:]"}),
+        Misconception(
+            "the middle of the order taken",
+            solution={  # fixed times: the reader's own might lie in order by chance
+                "[*fills.warmup, *fills.samples]": "[9.0, 3, 1, 7, 2, 8, 4, 6, 0.5, 5]",
+                "sorted(raw[1:])": "raw[1:]",
+            },
+        ),
         Misconception(
             "milliseconds", solution={_COUNTED: "1e3 * counted[4], 1e3 * counted[1], counted[7]"}
         ),
@@ -57,7 +63,7 @@ _REPORT = Case(
             "ranks taken for places", solution={_COUNTED: "counted[4], counted[2], counted[8]"}
         ),
         Misconception("ends swapped", solution={_COUNTED: "counted[4], counted[7], counted[1]"}),
-        Misconception("ten calls", solution={"n = len(counted)": "n = 10"}),
+        Misconception("ten calls", solution={"count = len(counted)": "count = 10"}),
         Misconception("rounded", solution={_COUNTED: "1.004 * counted[4], counted[1], counted[7]"}),
         Misconception("quartiles", solution={_COUNTED: "counted[4], counted[3], counted[5]"}),
     ),

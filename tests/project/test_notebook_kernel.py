@@ -95,8 +95,7 @@ def printed(outputs):
     return "".join(raised or texts).strip()
 
 
-# With test_loader.py and test_pictures.py, each start method is used with one and two workers.
-WANTED = [("fork", 2), ("spawn", 2), ("forkserver", 1), (None, 0)]
+WANTED = [(method, n) for method in ("fork", "spawn", "forkserver") for n in (1, 2)] + [(None, 0)]
 
 
 def test_loaders_and_functions_work_from_a_cell(tmp_path):

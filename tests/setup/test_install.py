@@ -206,6 +206,12 @@ def test_too_little_space_is_refused_before_the_download(new_course, monkeypatch
         ("WARNING: after connection broken by 'NewConnectionError'", "HTTPS_PROXY", True),
         ("ERROR: No matching distribution found for torch>=2.9", "index has no torch>=2.9", True),
         ("PermissionError: [WinError 5] Access is denied: 'x.dll'", "end the programs", False),
+        (
+            "ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: "
+            "'/x/y'\nCheck the permissions.",
+            "Permission denied: '/x/y'. Copy the course",
+            False,
+        ),
         ("ERROR: something new", "This failed: ERROR: something new", False),
         ("", "This failed: no reason given", False),
     ],

@@ -64,7 +64,7 @@ def test_python_3_9_is_refused_before_anything_is_made(new_course, monkeypatch, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["lesson"], "invalid choice"),
+        (["lesson"], "unknown: lesson. The commands are test, refresh, wheels"),
         (["--chec"], "unknown: --chec"),
         (["wheels"], "name one folder"),
         (["--cpu", "--wheels", "x"], "not allowed with"),
@@ -159,6 +159,31 @@ def test_no_browser_is_passed_on_and_a_plain_user_is_not_made_root(standing, mon
     start = standing.module()
     monkeypatch.setattr(start.os, "geteuid", lambda: 1000)
     assert "--allow-root" not in start.server_command(browser=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "rest"),
+    [
+        (["test", "-m", "gpu"], "test", ["-m", "gpu"]),
+        (["test", "-k", "a b", "-v"], "test", ["-k", "a b", "-v"]),
+        (["test", "--cpu", "-v", "-m", "x"], "test", ["-v", "-m", "x"]),
+        (["--cpu", "test", "notebooks", "--help"], "test", ["notebooks", "--help"]),
+        (["refresh", "a.ipynb"], "refresh", ["a.ipynb"]),
+        (["wheels", "a b"], "wheels", ["a b"]),
+        (["--cpu"], "open", []),
+    ],
+)
+def test_what_follows_the_command_keeps_its_order(standing, words, command, rest) -> None:
+    options = standing.module().parse(words)
+    assert (options.command, options.rest) == (command, rest)
+    assert options.cpu == ("--cpu" in words)
+
+
+@pytest.mark.parametrize("words", [["tset"], ["-m", "gpu"], ["wheels"], ["wheels", "a", "b"]])
+def test_what_is_no_command_is_refused(standing, words, capsys) -> None:
+    with pytest.raises(SystemExit):
+        standing.module().parse(words)
+    assert "unknown:" in capsys.readouterr().err or words[0] == "wheels"
 
 
 def test_tests_get_their_arguments_and_give_their_exit_code(standing, wheels: Path) -> None:

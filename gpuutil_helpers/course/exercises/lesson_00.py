@@ -23,7 +23,7 @@ RAW_TIMES = 10
 
 #: Question: the right letter, and where to read up.
 READINESS = {
-    "python": ("b", "the Python tutorial, section 4.9, Defining functions"),
+    "python": ("b", "the Python tutorial: More on Defining Functions"),
     "arrays": ("a", "NumPy: the absolute basics for beginners, the part on axis"),
     "gradient": ("c", "lesson 01, first cycle, or any text on gradient descent in one variable"),
     "bytes": ("b", "data types in NumPy's user guide: float32 is 32 bits wide"),
@@ -116,7 +116,7 @@ def check_report(
         return
     counted = sorted(raw_s[1:])
     hint = (
-        _unit_hint((median, low, high), counted)
+        _unit_hint((low, median, high), counted)
         or _order_hint((low, median, high), list(raw_s), counted)
         or _median_hint(median, list(raw_s), counted)
         or _count_hint(n)
@@ -133,9 +133,13 @@ def _same(answer: float, truth: float) -> bool:
 
 
 def _unit_hint(answers: tuple[float, ...], counted: list[float]) -> str | None:
-    if any(answer > 300 * counted[-1] for answer in answers):
-        return "in which unit are the raw times, and in which is your report?"
-    return None
+    truths = (counted[1], statistics.median(counted), counted[-2])
+    scaled = (
+        _same(answer, factor * truth)
+        for answer, truth in zip(answers, truths, strict=True)
+        for factor in (1e3, 1e6)
+    )
+    return "in which unit are the raw times, and in which is your report?" if any(scaled) else None
 
 
 def _order_hint(answers: tuple[float, ...], raw: list[float], counted: list[float]) -> str | None:
