@@ -102,7 +102,8 @@ def prediction(record: object, question: str, axis: str) -> Picture:
     if before:
         said += f"; an earlier run gave {approx(before[0], record.unit)}"
     alt = f"{question} {len(samples)} points on a line. {said}."
-    return Picture(figure, alt, f"{said}.")
+    # Two lines: one would break in mid-word where the window is narrow.
+    return Picture(figure, alt, f"{said}.".replace("measured here; ", "measured here;\n"))
 
 
 def _without_a_number(
