@@ -25,7 +25,7 @@ RAW_TIMES = 10
 READINESS = {
     "python": ("b", "the Python tutorial: More on Defining Functions"),
     "arrays": ("a", "NumPy: the absolute basics for beginners, the part on axis"),
-    "gradient": ("c", "lesson 01, first cycle, or any text on gradient descent in one variable"),
+    "gradient": ("c", "any text on gradient descent in one variable"),
     "bytes": ("b", "data types in NumPy's user guide: float32 is 32 bits wide"),
     "kernel": ("c", "JupyterLab's guide, Notebooks: cells share one kernel and its memory"),
 }
@@ -55,10 +55,10 @@ def check_readiness(**answers: object) -> None:
 
 
 def check_too_good(source: torch.Tensor, *, choice: object = ..., bytes_held: object = ...) -> None:
-    """Exercise 1: why a copy's rate is too good, and the number that proves it.
+    """Exercise 1: why a rate is too good, and the number that proves it.
 
     Args:
-        source: the tensor that the colleague copied from; its storage holds the truth.
+        source: the tensor that the colleague added up; its storage holds the truth.
         choice: 'a', 'b' or 'c'.
         bytes_held: the bytes that the storage of `source` holds.
     """

@@ -59,15 +59,6 @@ def said(old: str, new: str) -> Break:
     return apply
 
 
-def appended(text: str, addition: str) -> Break:
-    """Add to the one cell that holds `text`."""
-
-    def apply(notebook: NotebookNode) -> None:
-        cell_with(notebook, text).source += addition
-
-    return apply
-
-
 def noted(text: str, **changes: object) -> Break:
     """Change `gpuutil` of the one cell that holds `text`; None removes a key."""
 
