@@ -7,25 +7,42 @@ device, without a GPU.
 The instrument's own error is the cost of one clock reading and one wait per sample: 0.24 to 0.5 us
 on the two-core x86-64 server where it was last measured. A sample shorter than SHORTEST_TRUSTED_S,
 twenty times that and more, is flagged.
+
+torch.utils.benchmark.Timer is not used here. It keeps one number for a block of calls and throws
+its own warm-up away, so a slow first call is never seen; it takes no turns between two jobs. It
+fits single operators, where it picks the block's length and sets the thread count, one unless told.
 """
 
 from __future__ import annotations
 
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpuutil_helpers.instruments.comparison import Comparison, compare
 from gpuutil_helpers.instruments.cpus import usable_cpus
+from gpuutil_helpers.instruments.flags import (
+    SHORTEST_TRUSTED_S,
+    Flag,
+    flags_of_samples,
+    flags_of_times,
+)
 from gpuutil_helpers.instruments.measurement import Measurement, Pair
-from gpuutil_helpers.instruments.order_statistics import FEWEST_FOR_AN_INTERVAL
 from gpuutil_helpers.instruments.unavailable import Unavailable
 
-__all__ = ["Measurement", "Pair", "Unavailable", "measure", "measure_pair"]
-
-SHORTEST_TRUSTED_S = 10e-6
+__all__ = [
+    "SHORTEST_TRUSTED_S",
+    "Comparison",
+    "Flag",
+    "Measurement",
+    "Pair",
+    "Unavailable",
+    "compare",
+    "measure",
+    "measure_pair",
+]
 
 
 def measure(
@@ -153,21 +170,28 @@ def _result(
             f"{warmup}; the device was waited for before each of the two clock readings"
         ),
         controls={**_controls(), **(controls or {})},
-        flags=_flags(samples, calls),
+        flags=flags_of_times(samples, seconds[:warmup], calls),
     )
 
 
 def _ratio(a: Measurement, b: Measurement) -> Measurement:
     if 0 in b.samples:
         raise ValueError(f"{b.name}: a sample took 0 s on this clock. Raise calls.")
+    ratios = tuple(x / y for x, y in zip(a.samples, b.samples, strict=True))
     return Measurement(
         name=f"{a.name} / {b.name}",
         unit="times",
-        samples=tuple(x / y for x, y in zip(a.samples, b.samples, strict=True)),
+        samples=ratios,
         method=f"ratio within each turn; {a.name}: {a.method}; {b.name}: {b.method}",
         controls=a.controls,
-        flags=tuple(dict.fromkeys(a.flags + b.flags)),
+        flags=_flags_of_ratio(a, b, ratios),
     )
+
+
+def _flags_of_ratio(a: Measurement, b: Measurement, ratios: tuple[float, ...]) -> tuple[Flag, ...]:
+    """Flags of the ratios, and of the times what does not fall out within a turn."""
+    kept = [flag for flag in a.flags + b.flags if flag.name not in ("drift", "noisy")]
+    return tuple(dict.fromkeys((*flags_of_samples(ratios), *kept)))
 
 
 def _controls() -> dict[str, object]:
@@ -181,16 +205,6 @@ def _controls() -> dict[str, object]:
     if torch is not None:
         noted |= {"torch": str(torch.__version__), "threads": torch.get_num_threads()}
     return noted
-
-
-def _flags(samples: tuple[float, ...], calls: int) -> tuple[str, ...]:
-    """Reasons to distrust the times, one sentence each."""
-    found = []
-    if len(samples) < FEWEST_FOR_AN_INTERVAL:
-        found.append(f"fewer than {FEWEST_FOR_AN_INTERVAL} samples: raise repeats")
-    if statistics.median(samples) * calls < SHORTEST_TRUSTED_S:
-        found.append("a sample is so short that reading the clock is part of it: raise calls")
-    return tuple(found)
 
 
 def _check(repeats: int, warmup: int, calls: tuple[int, ...], *functions: object) -> None:

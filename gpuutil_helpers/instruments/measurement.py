@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 
+from gpuutil_helpers.instruments.flags import Flag
 from gpuutil_helpers.instruments.order_statistics import median_interval, percentile
 from gpuutil_helpers.instruments.unavailable import Unavailable
 from gpuutil_helpers.instruments.units import per_second, readable
@@ -26,7 +27,7 @@ class Measurement:
         warmup: the samples before them, left out of every statistic.
         method: how they were taken, in words.
         controls: what must be equal before two results may be compared: device, threads, versions.
-        flags: one sentence for each reason to distrust the result.
+        flags: reasons to distrust the result, as data; `has` asks for one by its name.
 
     Raises:
         ValueError: without samples, or with one that is not a finite number.
@@ -38,7 +39,7 @@ class Measurement:
     warmup: tuple[float, ...] = ()
     method: str = ""
     controls: Mapping[str, object] = field(default_factory=dict)
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
     def __post_init__(self) -> None:
         for kept in ("samples", "warmup"):  # plain floats, whatever the caller counts with
@@ -83,6 +84,10 @@ class Measurement:
             )
         lower, _, upper = statistics.quantiles(self.samples, n=4, method="inclusive")
         return upper - lower
+
+    def has(self, name: str) -> bool:
+        """Whether a flag of this name was raised, such as "drift"."""
+        return any(flag.name == name for flag in self.flags)
 
     def percentile(self, p: float) -> float:
         """Percentile `p`, in percent. Raises ValueError when the samples cannot bracket it."""
@@ -137,7 +142,7 @@ class Measurement:
             (middle, low, high), unit = readable([self.median, *interval], self.unit)
             spread = f"95 % interval {low} to {high} {unit}"
         text = f"{self.name}: {middle} {unit} ({spread}, n = {self.n})"
-        return "; ".join([text, *self.flags])
+        return "; ".join([text, *map(str, self.flags)])
 
     __repr__ = __str__
 

@@ -7,9 +7,11 @@ different states of a machine. Each has its own sentence here, and none is an ex
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from gpuutil_helpers.instruments.unavailable import Unavailable
@@ -35,12 +37,9 @@ class Driver:
 
 def ask_driver() -> Driver | Unavailable:
     """Ask once and let go of the driver again. Prints nothing and raises nothing of its own."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an outdated distribution of this name warns
-            import pynvml as nvml
-    except ImportError:
-        return Unavailable("the Python package nvidia-ml-py is not installed")
+    nvml = bindings()
+    if isinstance(nvml, Unavailable):
+        return nvml
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
@@ -50,6 +49,19 @@ def ask_driver() -> Driver | Unavailable:
     finally:
         with contextlib.suppress(nvml.NVMLError):  # a lost GPU cannot be let go of either
             nvml.nvmlShutdown()
+
+
+def bindings() -> ModuleType | Unavailable:
+    """The module `pynvml` of the package nvidia-ml-py, which calls the driver's own library."""
+    if sys.modules.get("pynvml"):
+        return sys.modules["pynvml"]  # warnings' filters are not to be changed in a thread
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an outdated distribution of this name warns
+            import pynvml
+    except ImportError:
+        return Unavailable("the Python package nvidia-ml-py is not installed")
+    return pynvml
 
 
 def explain(error: Any) -> str:
@@ -63,6 +75,7 @@ def explain(error: Any) -> str:
         nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
             "the loaded NVIDIA driver and its library have different versions; restart the machine"
         ),
+        nvml.NVML_ERROR_UNINITIALIZED: "other code in this process let go of the NVIDIA driver",
         nvml.NVML_ERROR_GPU_IS_LOST: "the GPU no longer answers; restart the machine",
         nvml.NVML_ERROR_NOT_SUPPORTED: "this GPU or its driver does not give this reading",
         nvml.NVML_ERROR_FUNCTION_NOT_FOUND: "this NVIDIA driver is too old to give this reading",

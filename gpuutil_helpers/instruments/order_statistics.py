@@ -12,23 +12,26 @@ from functools import lru_cache
 
 from gpuutil_helpers.instruments.unavailable import Unavailable
 
-FEWEST_FOR_AN_INTERVAL = 6
+OUTSIDE = 20  # an interval of 95 % misses once in twenty
+OUTSIDE_OF_TWO = 40  # each of two intervals that are to hold at once
 TAIL = 0.025  # what an interval of 95 % leaves out on either side
 
 
 @lru_cache(maxsize=256)
-def median_ranks(n: int) -> tuple[int, int] | None:
+def median_ranks(n: int, outside: int = OUTSIDE) -> tuple[int, int] | None:
     """Ranks (from 1) of the two sorted samples that bound the median with at least 95 %.
+
+    `outside` is how rarely they may miss it: once in 20, or once in 40 for 97.5 %.
 
     Each sample falls below the true median with probability 1/2, like a coin. So the k-th smallest
     of n lies above the median exactly when fewer than k coins show heads. The pair (k, n + 1 - k)
     misses the median with probability 2 P(heads <= k - 1); k is the largest rank at which that is
-    at most 5 %. Counted in whole numbers, hence exact. None below 6 samples: even the smallest
-    and the largest together then miss too often.
+    at most 1 / outside. Counted in whole numbers, hence exact. None below `fewest_for_interval`
+    samples: even the smallest and the largest together then miss too often.
 
     Source: Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC15.
     """
-    allowed = 2**n // 40  # 2.5 % of all 2**n outcomes
+    allowed = 2**n // (2 * outside)  # on either side, of all 2**n outcomes
     rank, ways, at_most = 0, 1, 1  # outcomes with exactly, and with at most, `rank` heads
     while at_most <= allowed:
         rank += 1
@@ -37,12 +40,27 @@ def median_ranks(n: int) -> tuple[int, int] | None:
     return (rank, n + 1 - rank) if rank else None
 
 
-def median_interval(samples: Sequence[float]) -> tuple[float, float] | Unavailable:
-    """The exact 95 % interval of the median, in the samples' own unit."""
-    ranks = median_ranks(len(samples))
+def fewest_for_interval(outside: int = OUTSIDE) -> int:
+    """Samples below which no interval of the median misses at most once in `outside`.
+
+    All n samples lie on one side of the median with probability 2 / 2**n, which must be at most
+    1 / outside. That makes 6 for 95 % and 7 for 97.5 %.
+    """
+    return (2 * outside - 1).bit_length()
+
+
+FEWEST_FOR_AN_INTERVAL = fewest_for_interval()
+
+
+def median_interval(
+    samples: Sequence[float], outside: int = OUTSIDE
+) -> tuple[float, float] | Unavailable:
+    """The exact interval of the median, 95 % unless `outside` says else, in the samples' unit."""
+    ranks = median_ranks(len(samples), outside)
     if ranks is None:
+        fewest = fewest_for_interval(outside)
         return Unavailable(
-            f"a 95 % interval of the median needs {FEWEST_FOR_AN_INTERVAL} samples or more "
+            f"a {100 - 100 / outside:g} % interval of the median needs {fewest} samples or more "
             f"and there are {len(samples)}"
         )
     ordered = sorted(samples)

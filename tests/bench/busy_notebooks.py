@@ -8,28 +8,15 @@ Prints one line for each run and, at the end, how many passed. Exit status 1 if 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+from gpuutil_helpers.instruments.causes import busy_cpus
+
 REPOSITORY = Path(__file__).resolve().parents[2]
-BURN = "while True: sum(range(100000))"
-
-
-@contextmanager
-def busy_cpus() -> Iterator[None]:
-    """One process for each CPU that does nothing but compute; all stopped at the end."""
-    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
 
 
 def run_once(notebook: Path) -> tuple[bool, float, str]:

@@ -6,7 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from gpuutil_helpers.instruments.measure import Measurement, Unavailable
+from gpuutil_helpers.instruments.measure import Flag, Measurement, Unavailable
+
+NOISY = Flag("noisy", "raise repeats")
 
 
 def times(*samples: float, **traits: object) -> Measurement:
@@ -57,12 +59,12 @@ def test_the_tail_of_twenty_samples_is_refused() -> None:
     ("unit", "expected"), [("GB/s", 4.0), ("GiB/s", 4e9 / 2**30), ("MB/s", 4000.0), ("rows/s", 4e9)]
 )
 def test_rate_divides_the_amount_by_each_sample(unit: str, expected: float) -> None:
-    measured = times(0.5, 0.25, 1.0, warmup=(2.0,), flags=("noisy",), controls={"threads": 1})
+    measured = times(0.5, 0.25, 1.0, warmup=(2.0,), flags=(NOISY,), controls={"threads": 1})
     rate = measured.rate(2e9, unit=unit)
     assert rate.unit == unit
     assert rate.samples == pytest.approx((expected, 2 * expected, expected / 2))
     assert rate.warmup == pytest.approx((expected / 4,))
-    assert (rate.flags, rate.controls) == (("noisy",), {"threads": 1})
+    assert (rate.flags, rate.controls) == ((NOISY,), {"threads": 1})
 
 
 def test_rate_turns_the_interval_around() -> None:
@@ -98,7 +100,7 @@ def test_rate_takes_numpy_numbers() -> None:
     [
         (TEN_MS, "x.sum: 15.5 ms (95 % interval 12.0 to 19.0 ms, n = 10)"),
         (times(3e-6), "x.sum: 3.00 us (no interval, n = 1)"),
-        (times(2.0, flags=("raise repeats",)), "x.sum: 2.00 s (no interval, n = 1); raise repeats"),
+        (times(2.0, flags=(NOISY,)), "x.sum: 2.00 s (no interval, n = 1); raise repeats"),
         (TEN_MS.rate(1e8, "GB/s"), "x.sum: 6.46 GB/s (95 % interval 5.26 to 8.33 GB/s, n = 10)"),
         (Measurement("a / b", "times", (0.0621,)), "a / b: 0.0621 times (no interval, n = 1)"),
     ],
@@ -124,3 +126,8 @@ def test_keeps_plain_floats_and_pickles() -> None:
     assert measured.samples == (1.0, 2.0, 3.0)
     assert {type(value) for value in measured.samples} == {float}
     assert pickle.loads(pickle.dumps(measured)) == measured
+
+
+def test_a_flag_is_asked_for_by_name() -> None:
+    assert times(1.0, flags=(NOISY,)).has("noisy")
+    assert not times(1.0, flags=(NOISY,)).has("drift")

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from gpuutil_helpers.instruments.order_statistics import (
+    FEWEST_FOR_AN_INTERVAL,
+    OUTSIDE_OF_TWO,
+    fewest_for_interval,
     fewest_for_percentile,
     median_interval,
     median_ranks,
@@ -66,6 +69,34 @@ def test_interval_of_too_few_says_how_many_it_takes() -> None:
     interval = median_interval([1.0] * 5)
     assert isinstance(interval, Unavailable)
     assert "needs 6 samples or more and there are 5" in interval.reason
+
+
+@pytest.mark.parametrize(("outside", "fewest"), [(20, 6), (OUTSIDE_OF_TWO, 7), (100, 8), (64, 7)])
+def test_fewest_for_interval_is_the_first_that_has_ranks(outside: int, fewest: int) -> None:
+    assert fewest_for_interval(outside) == fewest
+    assert median_ranks(fewest, outside) == (1, fewest)
+    assert median_ranks(fewest - 1, outside) is None
+
+
+def test_the_usual_interval_needs_six() -> None:
+    assert FEWEST_FOR_AN_INTERVAL == 6
+
+
+@pytest.mark.parametrize("n", [7, 12, 40, 333])
+def test_ranks_of_a_rarer_miss_are_the_narrowest_that_cover_it(n: int) -> None:
+    low, high = median_ranks(n, OUTSIDE_OF_TWO)
+    missed = [2 * Fraction(sum(comb(n, i) for i in range(k)), 2**n) for k in (low, low + 1)]
+    assert low + high == n + 1
+    assert missed[0] <= Fraction(1, 40) < missed[1]
+
+
+def test_a_rarer_miss_takes_a_wider_interval_and_says_what_it_needs() -> None:
+    samples = [float(i) for i in range(9)]
+    assert median_interval(samples) == (1.0, 7.0)
+    assert median_interval(samples, OUTSIDE_OF_TWO) == (0.0, 8.0)
+    why = median_interval(samples[:6], OUTSIDE_OF_TWO)
+    assert isinstance(why, Unavailable)
+    assert "a 97.5 % interval of the median needs 7 samples or more and there are 6" in why.reason
 
 
 def test_many_samples_are_quick_and_close_to_the_normal_approximation() -> None:
